@@ -14,7 +14,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/consent"
 )
 
@@ -46,13 +45,7 @@ func (r *Runner) revoked(ctx context.Context, y *Synced) (notices []string) {
 	if err != nil {
 		return nil
 	}
-	base, _, err := consent.Place{
-		Repo:    repo,
-		Project: v.Config.Project.ID,
-		Config:  wire.ConfigPath,
-		Branch:  v.Config.ProtectedBranch(),
-		On:      on,
-	}.Base(ctx)
+	base, _, err := consent.PlaceIn(repo, v.Config, on).Base(ctx)
 	if err != nil {
 		return nil
 	}

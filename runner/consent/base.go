@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/projectfile"
 	"github.com/git-agentxchain/git-agentxchain/protocol/agreement"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -27,6 +28,17 @@ type Place struct {
 	Head    string  // a commit whose tree is read as well, "" for none
 
 	Names []string // result of Sources, nil before it was called
+}
+
+// PlaceIn returns where the signers of a project under cfg are read, with on checked out.
+func PlaceIn(repo *git.Repository, cfg *config.Config, on string) Place {
+	return Place{
+		Repo:    repo,
+		Project: cfg.Project.ID,
+		Config:  wire.ConfigPath,
+		Branch:  cfg.ProtectedBranch(),
+		On:      on,
+	}
 }
 
 // Base reads the signers, the configuration, and the tree of Head in one git process. It reads them from the
@@ -114,15 +126,9 @@ func (p Place) Sources(ctx context.Context) ([]string, error) {
 
 // base returns the run's base, without the configuration when the run's own record has it.
 func (c *Scene) base(ctx context.Context) (*agreement.Base, string, error) {
-	base, tree, err := Place{
-		Repo:    c.Store.Repository(),
-		Project: c.View.Config.Project.ID,
-		Config:  wire.ConfigPath,
-		Branch:  c.View.Config.ProtectedBranch(),
-		On:      c.Env.Git.Branch,
-		Pinned:  c.View.State.AuthorityBase,
-		Head:    c.Env.Git.Head,
-	}.Base(ctx)
+	at := PlaceIn(c.Store.Repository(), c.View.Config, c.Env.Git.Branch)
+	at.Pinned, at.Head = c.View.State.AuthorityBase, c.Env.Git.Head
+	base, tree, err := at.Base(ctx)
 	if err == nil && base.Ref == "" {
 		base.Config = nil
 	}

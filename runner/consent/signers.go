@@ -28,14 +28,8 @@ func SignersSince(ctx context.Context, store *gitstore.Store, v *gitstore.View) 
 	if err != nil || head == "" {
 		return nil, err
 	}
-	at := Place{
-		Repo:    repo,
-		Project: v.Config.Project.ID,
-		Config:  wire.ConfigPath,
-		Branch:  v.Config.ProtectedBranch(),
-		On:      branch,
-		Pinned:  s.AuthorityBase,
-	}
+	at := PlaceIn(repo, v.Config, branch)
+	at.Pinned = s.AuthorityBase
 	count, _, err := at.Base(ctx)
 	if err != nil || count.Ref != "" {
 		return nil, err
