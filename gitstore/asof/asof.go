@@ -207,27 +207,24 @@ func (l *layout) evidence(s *gitstore.Store, ops []chain.OpInfo, head string, do
 		if at := ops[i].CodeHead; at != "" && at != head {
 			break
 		}
-		err := chain.EachOp(l.ctx, s.Repository(), ops, i, i+1,
-			func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-				for _, f := range protocol.GateEvidence(op.Record.Op) {
-					if !want[f.Path] {
-						continue
-					}
-					delete(want, f.Path)
-					if f.Blob == nil {
-						continue
-					}
-					if clean, problem := wire.CleanPath(f.Path); problem != "" || clean != f.Path {
-						continue
-					}
-					if err := l.write(f.Path, f.Blob.Data); err != nil {
-						return nil, err
-					}
-				}
-				return nil, nil
-			})
+		op, err := chain.OneOp(l.ctx, s.Repository(), ops, i)
 		if err != nil {
 			return err
+		}
+		for _, f := range protocol.GateEvidence(op.Record.Op) {
+			if !want[f.Path] {
+				continue
+			}
+			delete(want, f.Path)
+			if f.Blob == nil {
+				continue
+			}
+			if clean, problem := wire.CleanPath(f.Path); problem != "" || clean != f.Path {
+				continue
+			}
+			if err := l.write(f.Path, f.Blob.Data); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -52,6 +52,15 @@ func EachOp(
 	return visitSpans(ctx, repo, work)
 }
 
+// OneOp reads ops[i] with what it was decided on. ops is a chain from its beginning.
+func OneOp(ctx context.Context, repo *git.Repository, ops []OpInfo, i int) (op *RecordedOp, err error) {
+	err = EachOp(ctx, repo, ops, i, i+1, func(_ int, o *RecordedOp) (*protocol.Transition, error) {
+		op = o
+		return nil, nil
+	})
+	return op, err
+}
+
 // EachOpBack is EachOp over the whole chain that ends with tip, started while the chain is still being listed.
 // Operations are counted from the newest, which is 0. It returns the chain from its first operation.
 func EachOpBack(

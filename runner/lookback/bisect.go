@@ -163,40 +163,37 @@ func (b *bisecting) position(name string) (int, error) {
 }
 
 func (b *bisecting) ask(position int) (whatif.Standing, error) {
-	i := b.at[position]
-	p := &probe{evidence: make(map[string]string)}
-	err := chain.EachOp(b.ctx, b.r.Record().Repository(), b.ops, i, i+1,
-		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			other := b.others.of(op)
-			if other.err != nil {
-				return nil, other.err
+	op, err := chain.OneOp(b.ctx, b.r.Record().Repository(), b.ops, b.at[position])
+	if err != nil {
+		return whatif.Standing{}, err
+	}
+	other := b.others.of(op)
+	if other.err != nil {
+		return whatif.Standing{}, other.err
+	}
+	p := &probe{config: other.cfg, evidence: make(map[string]string)}
+	if b.opt.Other.recordedConfig() {
+		if d := past(op).Explain(); d != nil {
+			p.chain = d.Chain
+		}
+	} else {
+		c := past(op).UnderChange(other.change, !b.opt.Other.NoHooks)
+		if p.chain = c.After; p.chain == nil {
+			p.chain = c.Before
+		}
+	}
+	if p.chain != nil {
+		whatif.Locate(p.chain, other.data)
+		for _, f := range protocol.GateEvidence(op.Record.Op) {
+			p.evidence[f.Path] = ""
+			if f.Blob != nil {
+				p.evidence[f.Path] = f.Blob.Digest
 			}
-			p.config = other.cfg
-			if b.opt.Other.recordedConfig() {
-				if d := past(op).Explain(); d != nil {
-					p.chain = d.Chain
-				}
-			} else {
-				c := past(op).UnderChange(other.change, !b.opt.Other.NoHooks)
-				if p.chain = c.After; p.chain == nil {
-					p.chain = c.Before
-				}
-			}
-			if p.chain == nil {
-				return nil, nil
-			}
-			whatif.Locate(p.chain, other.data)
-			for _, f := range protocol.GateEvidence(op.Record.Op) {
-				p.evidence[f.Path] = ""
-				if f.Blob != nil {
-					p.evidence[f.Path] = f.Blob.Digest
-				}
-			}
-			return nil, nil
-		})
+		}
+	}
 	p.says = whatif.Stands(p.chain, b.opt.Of, b.opt.IsCode)
 	b.probes[position] = p
-	return p.says, err
+	return p.says, nil
 }
 
 // changed returns the differences between two probes.

@@ -164,20 +164,18 @@ func explainNewest(
 // chainAt judges ops[i] as it was judged; nil for one that cannot be replayed. ops is a chain from
 // its beginning (Record.Chain).
 func chainAt(ctx context.Context, r *runner.Runner, ops []chain.OpInfo, i int) (*verdict.Chain, error) {
-	var out *verdict.Chain
-	err := chain.EachOp(ctx, r.Record().Repository(), ops, i, i+1,
-		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			d := past(op).Explain()
-			if d == nil {
-				return nil, nil
-			}
-			data, err := chain.ConfigBytes(ctx, r.Record().Repository(), op.ConfigID)
-			if err != nil {
-				return nil, err
-			}
-			out = d.Chain
-			whatif.Locate(out, data)
-			return nil, nil
-		})
-	return out, err
+	op, err := chain.OneOp(ctx, r.Record().Repository(), ops, i)
+	if err != nil {
+		return nil, err
+	}
+	d := past(op).Explain()
+	if d == nil {
+		return nil, nil
+	}
+	data, err := chain.ConfigBytes(ctx, r.Record().Repository(), op.ConfigID)
+	if err != nil {
+		return nil, err
+	}
+	whatif.Locate(d.Chain, data)
+	return d.Chain, nil
 }

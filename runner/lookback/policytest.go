@@ -143,17 +143,12 @@ func RecordCase(
 	if name == "" {
 		name = turn
 	}
-	err = chain.EachOp(ctx, r.Record().Repository(), ops, at, at+1,
-		func(_ int, op *chain.RecordedOp) (*protocol.Transition, error) {
-			var err error
-			c, err = whatif.RecordCase(name, past(op))
-			if err != nil {
-				err = fail.Errorf(wire.CodeNotFound, err, "operation %s cannot become a case", op.Op.Short())
-			}
-			return nil, err
-		})
+	op, err := chain.OneOp(ctx, r.Record().Repository(), ops, at)
 	if err != nil {
 		return "", nil, 0, err
+	}
+	if c, err = whatif.RecordCase(name, past(op)); err != nil {
+		return "", nil, 0, fail.Errorf(wire.CodeNotFound, err, "operation %s cannot become a case", op.Op.Short())
 	}
 	if c, texts, err = c.Redact(); err != nil {
 		return "", nil, 0, fail.Errorf("secret_found", err,
