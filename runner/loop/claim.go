@@ -18,7 +18,7 @@ func (l *loop) follow() bool {
 		return true
 	}
 	was := l.view.Op
-	if err := l.try(func() error { return l.r.Follow(l.work) }); err != nil {
+	if _, err := try(func() (any, error) { return nil, l.r.Follow(l.work) }); err != nil {
 		l.fail(Blocked, "this clone cannot continue from what the remote has", err)
 		return false
 	}
@@ -79,7 +79,7 @@ func (l *loop) othersHave(turn *run.Turn) bool {
 			return false
 		}
 		if !overtaken(err) {
-			l.fail(Blocked, "turn "+turn.TurnID+" ("+turn.AssignedRole+") cannot be claimed", err)
+			l.fail(Blocked, named(turn)+" cannot be claimed", err)
 		}
 	}
 	l.elsewhere[turn.TurnID] = true

@@ -74,17 +74,15 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 			l.sendBack(turn, rejection{conflict: true, reason: "other turns changed the same files meanwhile"})
 			moved = true
 		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried again
-			var out *runner.Reissued
-			err := l.try(func() (err error) {
-				out, err = l.r.ReissueTurn(l.work, runner.ReissueOptions{
+			out, err := try(func() (*runner.Reissued, error) {
+				return l.r.ReissueTurn(l.work, runner.ReissueOptions{
 					TurnID: id,
 					Reason: "run loop: the turn was " + turn.Status,
 				})
-				return err
 			})
 			l.adopt(&out.Done, err)
 			if err != nil {
-				l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be tried again", id, turn.AssignedRole), err)
+				l.fail(Blocked, named(turn)+" cannot be tried again", err)
 				return true
 			}
 			l.fresh[out.Result.Turn.TurnID] = out.Result.Turn.Attempt
@@ -132,22 +130,19 @@ func (l *loop) inHand(turn *run.Turn) bool {
 // again records that a turn is dispatched once more, or at last. Its time restarts, as the loop
 // that had it was ended.
 func (l *loop) again(turn *run.Turn) bool {
-	var done *runner.Done
-	err := l.try(func() error {
+	done, err := try(func() (*runner.Done, error) {
 		if turn.Status == wire.TurnAssigned {
 			out, err := l.r.WriteDispatchBundle(l.work, turn.TurnID)
-			done = &out.Done
-			return err
+			return &out.Done, err
 		}
 		out, err := l.r.AdvanceTurn(l.work, attempt.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnDispatched})
-		done = &out.Done
-		return err
+		return &out.Done, err
 	})
 	l.notice(turn.TurnID, "resumed", "dispatched again")
 	l.adopt(done, err)
 	if err != nil {
 		if !overtaken(err) {
-			l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be dispatched", turn.TurnID, turn.AssignedRole), err)
+			l.fail(Blocked, named(turn)+" cannot be dispatched", err)
 		}
 		return false
 	}
@@ -181,10 +176,8 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		if !ok {
 			break
 		}
-		var out *runner.Assigned
-		err := l.try(func() (err error) {
-			out, err = l.r.AssignTurn(l.work, runner.AssignOptions{Role: role})
-			return err
+		out, err := try(func() (*runner.Assigned, error) {
+			return l.r.AssignTurn(l.work, runner.AssignOptions{Role: role})
 		})
 		l.adopt(&out.Done, err)
 		if err == nil {

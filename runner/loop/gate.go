@@ -38,10 +38,8 @@ func (l *loop) gate() {
 	if req.Type == "phase_transition" {
 		approve = l.r.ApprovePhaseGate
 	}
-	var out *runner.Approved
-	err = l.try(func() (err error) {
-		out, err = approve(l.work, runner.GateOptions{AllowActions: l.opt.AllowActions})
-		return err
+	out, err := try(func() (*runner.Approved, error) {
+		return approve(l.work, runner.GateOptions{AllowActions: l.opt.AllowActions})
 	})
 	l.adopt(&out.Done, err)
 	if err != nil {
@@ -61,11 +59,7 @@ func (l *loop) retryGate() bool {
 	if len(l.flights)+len(l.waiting) > 0 || l.opt.Once || !l.r.GateMended(l.view) {
 		return false
 	}
-	var out *runner.RetriedGate
-	err := l.try(func() (err error) {
-		out, err = l.r.RetryGate(l.work)
-		return err
-	})
+	out, err := try(func() (*runner.RetriedGate, error) { return l.r.RetryGate(l.work) })
 	l.adopt(&out.Done, err)
 	if err != nil {
 		// Documents that have changed yet again are for the next turn.

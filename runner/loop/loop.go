@@ -224,25 +224,23 @@ func (l *loop) reload() bool {
 
 // look reads the run and the configuration.
 func (l *loop) look() error {
-	return l.try(func() error {
-		v, err := l.r.View(l.work)
-		if err == nil && len(v.ConfigProblems) > 0 {
-			err = config.Refusal(v.ConfigProblems)
-		}
-		if err == nil {
-			l.view, l.cfg, l.stale = v, v.Config, false
-		}
-		return err
-	})
+	v, err := try(func() (*runner.View, error) { return l.r.View(l.work) })
+	if err == nil && len(v.ConfigProblems) > 0 {
+		err = config.Refusal(v.ConfigProblems)
+	}
+	if err == nil {
+		l.view, l.cfg, l.stale = v, v.Config, false
+	}
+	return err
 }
 
 // try carries out an operation, again when another process was faster: a git that a killed loop had
 // started may still move the run's ref or hold the index.
-func (l *loop) try(op func() error) error {
+func try[T any](op func() (T, error)) (T, error) {
 	for n := 0; ; n++ {
-		err := op()
+		out, err := op()
 		if n == maxTries || !transient(err) {
-			return err
+			return out, err
 		}
 		time.Sleep(firstPause << n)
 	}

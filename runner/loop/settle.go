@@ -31,8 +31,7 @@ func (l *loop) settle(f *flight) {
 		l.report(f.broken, nil)
 	}
 	if f.late {
-		l.report(fmt.Sprintf("the dispatch of turn %s (%s) did not return within %s of its end", f.turn.TurnID,
-			f.turn.AssignedRole, l.opt.Grace), nil)
+		l.report(fmt.Sprintf("the dispatch of %s did not return within %s of its end", named(f.turn), l.opt.Grace), nil)
 	}
 	if l.superseded(f) {
 		return
@@ -67,7 +66,7 @@ func (l *loop) settle(f *flight) {
 	case runtimes.Aborted:
 		switch {
 		case out.Err != nil:
-			l.fail(DispatchError, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not carried out", out.Err)
+			l.fail(DispatchError, named(f.turn)+" was not carried out", out.Err)
 		case l.ctx.Err() == nil:
 			l.fail(CallerStopped, cmp.Or(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
 		}
@@ -140,7 +139,7 @@ func (l *loop) superseded(f *flight) bool {
 		return true // its agent, or a person, has had it accepted
 	}
 	what := "it was given up while its agent was at work; what that brought was not taken"
-	who := "turn " + id + " (" + f.turn.AssignedRole + ")"
+	who := named(f.turn)
 	if active {
 		what = fmt.Sprintf("attempt %d was ended while its agent was at work; what that brought was not taken",
 			f.turn.Attempt)
@@ -151,13 +150,7 @@ func (l *loop) superseded(f *flight) bool {
 		}
 	}
 	l.report(who+": "+what, nil)
-	l.remember(HistoryEntry{
-		Role:        f.turn.AssignedRole,
-		TurnID:      id,
-		Attempt:     f.turn.Attempt,
-		ErrorCode:   wire.CodeTurnNotActive,
-		AcceptError: what,
-	})
+	l.remember(entryOf(f.turn, wire.CodeTurnNotActive, what))
 	return true
 }
 
@@ -208,9 +201,8 @@ func (l *loop) take(f *flight) {
 	}
 	priced, changed := withCost(data, f.out)
 	if changed || f.out.Kind == runtimes.Returned {
-		if err := l.try(func() error {
-			_, err := l.r.StageResult(l.work, f.turn.TurnID, priced)
-			return err
+		if _, err := try(func() (*runner.StagedFile, error) {
+			return l.r.StageResult(l.work, f.turn.TurnID, priced)
 		}); err != nil {
 			l.stale = true
 			if !overtaken(err) {
@@ -228,17 +220,16 @@ func (l *loop) take(f *flight) {
 // accept has the staged result of a turn judged.
 func (l *loop) accept(f *flight) {
 	l.judged = true
-	var out *runner.Accepted
-	err := l.try(func() (err error) {
-		out, err = l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
-		return err
-	})
+	accept := func() (*runner.Accepted, error) {
+		return l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
+	}
+	out, err := try(accept)
 	if runner.ErrorCode(err) == run.CodeClaimEnded && !l.othersHave(f.turn) { // this machine slept
-		out, err = l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
+		out, err = accept()
 	}
 	l.adopt(&out.Done, err)
 	code := runner.ErrorCode(err)
-	entry := HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: code}
+	entry := entryOf(f.turn, code, "")
 	if err != nil {
 		entry.AcceptError = err.Error()
 	}
@@ -275,7 +266,7 @@ func (l *loop) accept(f *flight) {
 		})
 		if l.state().Status == wire.StatusBlocked {
 			l.emit(Event{Type: EventBlocked})
-			l.fail(ConflictLoop, "turn "+turn.TurnID+" ("+turn.AssignedRole+") keeps conflicting", err)
+			l.fail(ConflictLoop, named(turn)+" keeps conflicting", err)
 			return
 		}
 		l.sendBack(turn, rejection{conflict: true, reason: err.Error()})
@@ -283,14 +274,14 @@ func (l *loop) accept(f *flight) {
 		// A hook, a policy or a sibling has blocked the run; the staged result stays.
 		entry.Blocked = true
 		l.remember(entry)
-		l.report("turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not accepted", err)
+		l.report(named(f.turn)+" was not accepted", err)
 	case active && (turn.Status == wire.TurnFailedAcceptance || code == wire.CodeInvalidJSON ||
 		code == wire.CodeStagedMissing || code == wire.CodeStaleStaging):
 		l.remember(entry)
 		l.sendBack(turn, rejectionOf(err))
 	default:
 		l.remember(entry)
-		l.fail(Blocked, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") could not be accepted", err)
+		l.fail(Blocked, named(f.turn)+" could not be accepted", err)
 	}
 }
 
@@ -378,13 +369,7 @@ func (l *loop) reject(f *flight, reason string) {
 	if f.out != nil && f.out.CostUSD != nil {
 		rej.cost = max(0, *f.out.CostUSD)
 	}
-	l.remember(HistoryEntry{
-		Role:        f.turn.AssignedRole,
-		TurnID:      f.turn.TurnID,
-		Attempt:     f.turn.Attempt,
-		ErrorCode:   CodeDispatchRejected,
-		AcceptError: reason,
-	})
+	l.remember(entryOf(f.turn, CodeDispatchRejected, reason))
 	l.sendBack(f.turn, rej)
 }
 
@@ -393,9 +378,8 @@ const CodeDispatchRejected = "dispatch_rejected"
 
 // sendBack rejects a turn: another attempt follows, or none is left.
 func (l *loop) sendBack(turn *run.Turn, rej rejection) {
-	var out *runner.Rejected
-	err := l.try(func() (err error) {
-		out, err = l.r.RejectTurn(l.work, runner.RejectOptions{
+	out, err := try(func() (*runner.Rejected, error) {
+		return l.r.RejectTurn(l.work, runner.RejectOptions{
 			TurnID:   turn.TurnID,
 			Reason:   rej.reason,
 			Stage:    rej.stage,
@@ -403,14 +387,13 @@ func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 			Reassign: rej.conflict,
 			CostUSD:  rej.cost,
 		})
-		return err
 	})
 	l.adopt(&out.Done, err)
 	if err != nil {
-		if !overtaken(err) {
-			l.fail(Blocked, "turn "+turn.TurnID+" ("+turn.AssignedRole+") could not be sent back", err)
+		if what := named(turn) + " could not be sent back"; overtaken(err) {
+			l.report(what, err)
 		} else {
-			l.report("turn "+turn.TurnID+" ("+turn.AssignedRole+") could not be sent back", err)
+			l.fail(Blocked, what, err)
 		}
 		return
 	}
@@ -426,8 +409,7 @@ func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 			reason = ConflictStall
 		}
 	}
-	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back; attempt %d was its last", turn.TurnID,
-		turn.AssignedRole, out.Result.Turn.Attempt), nil)
+	l.fail(reason, fmt.Sprintf("%s was sent back; attempt %d was its last", named(turn), out.Result.Turn.Attempt), nil)
 }
 
 // reconsider continues a turn whose result was refused to an earlier loop or a person. The same
@@ -439,13 +421,7 @@ func (l *loop) reconsider(turn *run.Turn) {
 			return
 		}
 	}
-	l.remember(HistoryEntry{
-		Role:        turn.AssignedRole,
-		TurnID:      turn.TurnID,
-		Attempt:     turn.Attempt,
-		ErrorCode:   wire.CodeValidationFailed,
-		AcceptError: turn.FailureReason,
-	})
+	l.remember(entryOf(turn, wire.CodeValidationFailed, turn.FailureReason))
 	l.sendBack(turn, rejection{stage: "acceptance", reason: cmp.Or(turn.FailureReason, "its result was not accepted")})
 }
 
@@ -453,14 +429,8 @@ func (l *loop) reconsider(turn *run.Turn) {
 func (l *loop) blocked(f *flight) {
 	out := f.out
 	reason := cmp.Or(out.Reason, "the agent could not be asked")
-	l.remember(HistoryEntry{
-		Role:        f.turn.AssignedRole,
-		TurnID:      f.turn.TurnID,
-		Attempt:     f.turn.Attempt,
-		ErrorCode:   cmp.Or(out.Class, "dispatch_failed"),
-		AcceptError: reason,
-		Blocked:     true,
-	})
+	class := cmp.Or(out.Class, "dispatch_failed")
+	l.rememberBlock(f, class, reason)
 	var done *runner.Done
 	var err error
 	switch out.Failure {
@@ -471,7 +441,7 @@ func (l *loop) blocked(f *flight) {
 	default:
 		var b *runner.Blocked
 		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{
-			BlockedOn:   "dispatch:" + cmp.Or(out.Class, "dispatch_failed"),
+			BlockedOn:   "dispatch:" + class,
 			Category:    "dispatch_error",
 			TypedReason: "dispatch_error",
 			Owner:       run.OwnerHuman,
@@ -481,7 +451,7 @@ func (l *loop) blocked(f *flight) {
 		})
 		done = &b.Done
 	}
-	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")
+	l.blockedNow(f, done, err, named(f.turn)+": "+reason, "")
 }
 
 // mend returns what a person does about a blocked dispatch. The run stays blocked until they say
@@ -511,19 +481,11 @@ func (l *loop) timedOut(f *flight) {
 	if !f.over {
 		had = l.clock.Now().Sub(f.began)
 	}
-	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole,
-		max(0, had).Round(time.Millisecond))
+	reason := fmt.Sprintf("%s was not done within %s", named(f.turn), max(0, had).Round(time.Millisecond))
 	if f.out.Reason != "" {
 		reason += ": " + strings.TrimSuffix(f.out.Reason, ".")
 	}
-	l.remember(HistoryEntry{
-		Role:        f.turn.AssignedRole,
-		TurnID:      f.turn.TurnID,
-		Attempt:     f.turn.Attempt,
-		ErrorCode:   "timeout",
-		AcceptError: reason,
-		Blocked:     true,
-	})
+	l.rememberBlock(f, "timeout", reason)
 	b, err := l.r.DispatchTimedOut(l.work, attempt.DispatchTimeout{
 		TurnID:  f.turn.TurnID,
 		Scope:   f.job.Scope,
@@ -548,3 +510,24 @@ func (l *loop) blockedNow(f *flight, done *runner.Done, err error, what, reason 
 }
 
 func (l *loop) remember(e HistoryEntry) { l.res.TurnHistory = append(l.res.TurnHistory, e) }
+
+// rememberBlock is remember for a dispatch that blocks the run.
+func (l *loop) rememberBlock(f *flight, code, why string) {
+	e := entryOf(f.turn, code, why)
+	e.Blocked = true
+	l.remember(e)
+}
+
+// entryOf returns the judgement on a turn's attempt.
+func entryOf(turn *run.Turn, code, why string) HistoryEntry {
+	return HistoryEntry{
+		Role:        turn.AssignedRole,
+		TurnID:      turn.TurnID,
+		Attempt:     turn.Attempt,
+		ErrorCode:   code,
+		AcceptError: why,
+	}
+}
+
+// named names a turn in a sentence.
+func named(turn *run.Turn) string { return "turn " + turn.TurnID + " (" + turn.AssignedRole + ")" }

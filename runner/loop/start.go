@@ -49,11 +49,7 @@ func (l *loop) begin() bool {
 	default:
 		return true
 	}
-	var done *runner.Done
-	err := l.try(func() (err error) {
-		done, err = l.r.InitRun(l.work, opt)
-		return err
-	})
+	done, err := try(func() (*runner.Done, error) { return l.r.InitRun(l.work, opt) })
 	if err != nil {
 		l.fail(InitFailed, "no run could be started", err)
 		return false
@@ -84,11 +80,7 @@ func (l *loop) checkpointRest() {
 // checkpoint commits the files of an accepted turn. When git refuses, a writing turn could not
 // follow, so the loop stops there.
 func (l *loop) checkpoint(turnID string) bool {
-	var done *runner.Checkpointed
-	err := l.try(func() (err error) {
-		done, err = l.r.Checkpoint(l.work, turnID)
-		return err
-	})
+	done, err := try(func() (*runner.Checkpointed, error) { return l.r.Checkpoint(l.work, turnID) })
 	if err != nil {
 		l.stale = true
 		l.report("the files of turn "+turnID+" could not be committed", err)
