@@ -345,7 +345,7 @@ func (c *Coordinator) warnings(superRun string) *ojson.Object {
 		if err != nil {
 			data = nil
 		}
-		for line := range bytes.Lines(data) {
+		for line := range bytes.SplitSeq(data, []byte{'\n'}) {
 			if !bytes.Contains(line, []byte("coordinator_retry_projection_warning")) {
 				continue
 			}
@@ -362,18 +362,12 @@ func (c *Coordinator) warnings(superRun string) *ojson.Object {
 }
 
 func warningOf(row *ojson.Object, superRun string) *ojson.Object {
-	kind := row.String("event_type")
-	if kind == "" {
-		kind = row.String("type")
-	}
+	kind := cmp.Or(row.String("event_type"), row.String("type"))
 	if run := row.String("run_id"); kind != "coordinator_retry_projection_warning" || run != "" && run != superRun {
 		return nil
 	}
 	p := row.Object("payload")
-	code := p.String("warning_code")
-	if code == "" {
-		code = "coordinator_acceptance_projection_incomplete"
-	}
+	code := cmp.Or(p.String("warning_code"), "coordinator_acceptance_projection_incomplete")
 	return ojson.NewObject("event_id", ojson.OrNull(row.String("event_id")),
 		"timestamp", ojson.OrNull(row.String("timestamp")), "run_id", ojson.OrNull(row.String("run_id")),
 		"workstream_id", ojson.OrNull(p.String("workstream_id")), "repo_id", ojson.OrNull(p.String("repo_id")),

@@ -425,3 +425,18 @@ func at(seed string) protocol.Env {
 func handedIn(repo, stream, turn string, files ...string) initiative.Acceptance {
 	return initiative.Acceptance{Repo: repo, Workstream: stream, TurnID: turn, FilesChanged: files}
 }
+
+// TestWarningsOfARetryAreFound: each line of the events counts, not only one that is last and has no end.
+func TestWarningsOfARetryAreFound(t *testing.T) {
+	dir := workspaceDir(t)
+	const row = `{"event_type":"coordinator_retry_projection_warning","run_id":"srun_1",` +
+		`"payload":{"repo_id":"web","warning_message":"m"}}` + "\n"
+	write(t, dir, ".agentxchain/events.jsonl", row+`{"event_type":"turn_accepted"}`+"\n"+row)
+	s, err := StandingOfFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := s.Warnings.Int("count"); n != 2 || !s.Warnings.Bool("reconciliation_required") {
+		t.Errorf("%s", ojson.Compact(s.Warnings))
+	}
+}
