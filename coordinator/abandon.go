@@ -41,9 +41,9 @@ func (c *Coordinator) Abandon(ctx context.Context, reason string) (*Abandoned, e
 	if e != nil {
 		return nil, e
 	}
-	report, err := readRegular(c.store.root, initiative.ReportPath, initiative.MaxConfigBytes)
+	report, err := c.report()
 	if err != nil {
-		return nil, failed(initiative.ReportPath, err)
+		return nil, err
 	}
 	if report != nil {
 		ch.Files = append(ch.Files, archived(report, env))

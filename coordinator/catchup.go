@@ -4,6 +4,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,11 +168,8 @@ func blockedError(s *initiative.State) *wire.Error {
 	if s.Abandoned() {
 		return initiative.AbandonedError(s)
 	}
-	reason := s.BlockedReason
-	if reason == "" {
-		reason = "no reason is recorded"
-	}
-	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
+	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status",
+		Message: "The initiative is blocked: " + cmp.Or(s.BlockedReason, "no reason is recorded"),
 		Details: ojson.NewObject("blocked_reason", ojson.OrNull(s.BlockedReason)),
 		Hint: "remove the cause of the block, fill in " + initiative.ReportPath + ", then: " + Program +
 			" multi resume"}

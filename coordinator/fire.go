@@ -209,13 +209,9 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 				"satisfied_repos", append([]string{}, b.Satisfied...)))
 		}
 	}
-	var gate any
-	if s.State.PendingGate != nil {
-		gate = ojson.Marshal(s.State.PendingGate)
-	}
 	o.Set("super_run_id", s.State.SuperRunID)
 	o.Set("pending_barriers", pending)
-	o.Set("pending_gate", gate)
+	o.Set("pending_gate", gateObject(s.State.PendingGate))
 	o.Set("coordinator_workspace", c.store.dir)
 	o.Set("barriers", all)
 }
@@ -237,7 +233,7 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	case out.Blocker != nil:
 		b := out.Blocker
 		return &wire.Error{
-			Code:    "hook_blocked",
+			Code:    wire.CodeHookBlocked,
 			Field:   "hooks." + phase,
 			Message: fmt.Sprintf("Hook %s of %s refused: %s", ojson.Shown(b.HookName), phase, b.Message),
 			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict),
@@ -245,7 +241,7 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 		}
 	}
 	return &wire.Error{
-		Code:    "hook_blocked",
+		Code:    wire.CodeHookBlocked,
 		Field:   "hooks." + phase,
 		Message: "A hook of " + phase + " refused.",
 		Details: ojson.NewObject("hook_phase", phase),

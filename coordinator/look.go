@@ -3,7 +3,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -36,11 +35,7 @@ func StandingOfFiles(dir string) (*Standing, error) {
 		}
 	}
 	s.Next = initiative.NextActions(&s.Workspace, s.Children)
-	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
-		if m.Type == initiative.MismatchAccepted {
-			s.Uncounted = append(s.Uncounted, m)
-		}
-	}
+	s.count()
 	return s, nil
 }
 
@@ -85,11 +80,7 @@ func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	return readableRows(data)
 }
 
-func readableRows(ledger []byte) (rows []*ojson.Object) {
-	for line := range bytes.Lines(ledger) {
-		if row, err := run.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
-			rows = append(rows, row)
-		}
-	}
+func readableRows(ledger []byte) []*ojson.Object {
+	rows, _ := decodeRows("", ledger)
 	return rows
 }

@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -11,10 +12,12 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/evidence"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"github.com/git-agentxchain/git-agentxchain/runner/trust"
 )
 
 // ResyncDone is the result of Resync on request.
@@ -91,20 +94,22 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 	}
 	env := c.env(ctx)
 	st := tx.Docs.State
-	out := &Resumed{Before: st.Status, Reason: st.BlockedReason, Status: st.Status, State: st}
-	if out.Reason == "" {
-		out.Reason = "unknown blocked reason"
+	out := &Resumed{
+		Before: st.Status,
+		Reason: cmp.Or(st.BlockedReason, "unknown blocked reason"),
+		Status: st.Status,
+		State:  st,
 	}
-	if e := personOnly(env.Actor, "resume an initiative", Program+" multi resume"); e != nil {
-		return out, e
+	if err := personOnly(env.Actor, "resume an initiative", Program+" multi resume"); err != nil {
+		return out, err
 	}
 	if st.Abandoned() {
 		return out, initiative.AbandonedError(st)
 	}
 	var report *string
-	data, err := readRegular(c.store.root, initiative.ReportPath, initiative.MaxConfigBytes)
+	data, err := c.report()
 	if err != nil {
-		return out, failed(initiative.ReportPath, err)
+		return out, err
 	}
 	if data != nil {
 		text := string(data)
@@ -220,6 +225,15 @@ func (c *Coordinator) relinked(s *Seen, repos []string) {
 	}
 }
 
+// report reads the recovery report, nil if there is none.
+func (c *Coordinator) report() ([]byte, error) {
+	data, err := readRegular(c.store.root, initiative.ReportPath, initiative.MaxConfigBytes)
+	if err != nil {
+		return nil, failed(initiative.ReportPath, err)
+	}
+	return data, nil
+}
+
 // archived returns the copy of a recovery report that is kept.
 func archived(report []byte, env protocol.Env) initiative.File {
 	name := "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
@@ -234,16 +248,8 @@ func (c *Coordinator) putReportAway() {
 }
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
-func personOnly(a evidence.Actor, what, command string) *wire.Error {
-	if a.InsideTurn == "" {
-		return nil
-	}
-	return &wire.Error{
-		Code:    wire.CodeInsideTurn,
-		Field:   "actor",
-		Message: evidence.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
-		Hint:    "ask a person to run " + command + " in their own terminal",
-	}
+func personOnly(a evidence.Actor, what, command string) error {
+	return trust.PersonOnly(turnmark.Verdict{Turn: a.InsideTurn, Why: a.InsideWhy}, what, command)
 }
 
 // relinkMember follows a repository whose run was restarted on purpose: the initiative continues with its current run,

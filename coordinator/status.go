@@ -69,11 +69,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	}
 	c.alreadyHere(ctx, s)
 	s.Warnings = c.warnings(d.State.SuperRunID)
-	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
-		if m.Type == initiative.MismatchAccepted {
-			s.Uncounted = append(s.Uncounted, m)
-		}
-	}
+	s.count()
 	if home := c.repository(ctx); home != nil {
 		if s.Remotes, err = transport.InitiativeStandings(ctx, home.Repository(), d.State.SuperRunID); err != nil {
 			c.note("the record cannot be compared with its remotes: " + err.Error())
@@ -127,6 +123,15 @@ func (c *Coordinator) alreadyHere(ctx context.Context, s *Standing) {
 			}
 		}
 		_ = store.Close()
+	}
+}
+
+// count finds the acceptances of the repositories that do not count yet.
+func (s *Standing) count() {
+	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
+		if m.Type == initiative.MismatchAccepted {
+			s.Uncounted = append(s.Uncounted, m)
+		}
 	}
 }
 
@@ -227,6 +232,7 @@ func (s *Standing) Object() *ojson.Object {
 		"configuration_changes", wire.NonNil(s.Changed))
 }
 
+// gateObject returns a gate for --json and hooks, null for none.
 func gateObject(g *initiative.PendingGate) any {
 	if g == nil {
 		return nil

@@ -14,11 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of steps without a result.
-const (
-	CodeNotAssignable = "not_assignable" // no turn can be assigned and the gate is not ready
-	CodeHookBlocked   = "hook_blocked"
-)
+// CodeNotAssignable is the code of a step where no turn can be assigned and the gate is not ready.
+const CodeNotAssignable = "not_assignable"
 
 // Results of a step.
 const (

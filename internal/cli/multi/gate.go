@@ -216,7 +216,7 @@ func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	if out.Hook != nil {
 		phase, hook = coordinator.HookBeforeGate, ojson.OrNull(out.Hook.Details.String("hook_name"))
 		code, reason = "hook_failed", "hook_failure"
-		if out.Hook.Code == coordinator.CodeHookBlocked {
+		if out.Hook.Code == wire.CodeHookBlocked {
 			code, reason = "hook_blocked", "hook_block"
 		}
 	}
