@@ -96,8 +96,7 @@ func DecodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error)
 		return "", nil, errors.New("malformed object header")
 	}
 	if size > limit {
-		return "", nil, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size,
-			limit)
+		return "", nil, OverLimit(uint64(size), limit)
 	}
 	data, err = readExactly(io.MultiReader(bytes.NewReader(head[end+1:n]), z), size)
 	return kind, data, err

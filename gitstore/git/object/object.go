@@ -71,6 +71,11 @@ func TooLarge(oid OID, size int64) error {
 		int64(MaxSize))
 }
 
+// OverLimit refuses an object whose id is not known yet.
+func OverLimit(size uint64, limit int64) error {
+	return fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size, limit)
+}
+
 // Verify checks that content hashes to the requested id.
 func Verify(format string, oid OID, kind string, data []byte) error {
 	h := hasherOf(format)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -128,8 +127,7 @@ func ApplyDelta(base, delta []byte, limit int64) ([]byte, error) {
 		return nil, errDeltaChain
 	}
 	if size > uint64(limit) {
-		return nil, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size,
-			limit)
+		return nil, object.OverLimit(size, limit)
 	}
 	delta = delta[n:]
 	out := make([]byte, 0, min(size, 1<<20))

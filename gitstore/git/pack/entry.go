@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore/git/fail"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 )
 
@@ -89,8 +88,7 @@ func readPart(pack io.ReaderAt, windows *sync.Pool, off, limit int64, hashLen in
 		return part, err
 	}
 	if e.size > limit {
-		return part, fail.Errorf(fail.CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size,
-			limit)
+		return part, object.OverLimit(uint64(e.size), limit)
 	}
 	used := int(e.data - off)
 	if part.kind = e.kind; e.kind == "" {

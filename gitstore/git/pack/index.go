@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,12 +142,7 @@ func (s *Set) drop(p *Index) {
 		return
 	}
 	delete(s.packs, p.path)
-	for i, q := range s.order {
-		if q == p {
-			s.order = append(s.order[:i], s.order[i+1:]...)
-			break
-		}
-	}
+	s.order = slices.DeleteFunc(s.order, func(q *Index) bool { return q == p })
 	p.close()
 }
 
