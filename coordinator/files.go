@@ -109,7 +109,7 @@ func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Doc
 	case state != nil:
 		if d.State, e = initiative.DecodeState(state); e != nil {
 			if e.Hint == "" {
-				e.Hint = "move the file away, then: " + Program + " multi restore brings the newest record of it"
+				e.Hint = restoresFile
 			}
 			return nil, e
 		}
@@ -200,9 +200,15 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// restoresFile is the way out of a file of the initiative that cannot be read.
+const restoresFile = "move the file away, then: " + Program + " multi restore brings the newest record of it"
+
 // document reads a JSON object, nil when the file is absent.
 func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxDocumentBytes)
+	if e != nil {
+		e.Hint = restoresFile
+	}
 	if e != nil || data == nil {
 		return nil, e
 	}
@@ -212,6 +218,7 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 			Code:    wire.CodeInvalidState,
 			Field:   name,
 			Message: fmt.Sprintf("%s is not valid JSON: %v", name, err),
+			Hint:    restoresFile,
 		}
 	}
 	r.docs.digests[name] = wire.SHA256(data)
@@ -222,6 +229,7 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 func (r *reader) ledger(name string) ([]*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxLedgerBytes)
 	if e != nil {
+		e.Hint = restoresFile
 		return nil, e
 	}
 	rows, bad := decodeRows(name, data)
@@ -240,7 +248,9 @@ func (r *reader) end(name string) *wire.Error {
 		last, _, err = readTail(r.root, name, size-1, 1)
 	}
 	if err != nil {
-		return failed(name, err)
+		e := failed(name, err)
+		e.Hint = restoresFile
+		return e
 	}
 	r.docs.ledgers[name] = ledgerEnd{size: size, torn: len(last) == 1 && last[0] != '\n'}
 	return nil

@@ -40,7 +40,8 @@ func (c *Coordinator) people(ctx context.Context, s *Standing) error {
 		s.Gate, err = c.standingAt(ctx, a, s.Seen)
 	}
 	if s.Unapproved = refusalOf(err); s.Unapproved != nil {
-		return nil // and the rest is shown
+		s.Next = nil // each would be refused, or be about what does not hold
+		return nil   // and the rest is shown
 	}
 	if err == nil && s.Gate != nil {
 		s.Gate.explain(s.Next, c.env(ctx).Actor.Email)
@@ -157,7 +158,7 @@ func (g *GateStanding) Value() any {
 	for i, r := range g.Repositories {
 		repositories[i] = ojson.NewObject("repo_id", r.ID, "operation", r.Operation)
 	}
-	return ojson.NewObject("needed", g.Need, "votes", run.VoteRows(g.Counting), "dropped", len(g.Dropped),
-		"lapsed", agreement.LapseRows(g.Lapsed), "waits_for", append([]string{}, g.Missing...), "signed", g.Signed, "answers", ojson.OrNull(g.Consent.Answers),
-		"rules", g.Digest, "repositories", repositories)
+	return ojson.NewObject("needed", g.Need, "votes", run.VoteRows(g.Counting), "dropped", len(g.Dropped), "waits_for",
+		append([]string{}, g.Missing...), "signed", g.Signed, "answers", ojson.OrNull(g.Consent.Answers),
+		"rules", g.Digest, "repositories", repositories, "lapsed", agreement.LapseRows(g.Lapsed))
 }

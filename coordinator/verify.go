@@ -4,7 +4,6 @@ package coordinator
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore/git/object"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/record"
 	"github.com/git-agentxchain/git-agentxchain/gitstore/travel"
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/approval"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -53,12 +51,7 @@ func (c *Coordinator) VerifyApprovals(ctx context.Context, name string, all bool
 		out = append(out, report)
 	}
 	if len(out) == 0 {
-		return nil, &wire.Error{
-			Code:    travel.CodeNoInitiative,
-			Field:   "super_run_id",
-			Message: fmt.Sprintf("There is no record of initiative %s here.", ojson.Shown(name)),
-			Hint:    Program + " sync brings those of a remote",
-		}
+		return nil, noInitiative(name)
 	}
 	return out, nil
 }

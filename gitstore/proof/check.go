@@ -64,6 +64,9 @@ type Report struct {
 	Ops      int
 	Replayed int
 	Skipped  int // operations that cannot be replayed: by another tool or rule set
+
+	Initiatives int
+	Changes     int // of sound initiatives
 }
 
 // Clean reports whether nothing is wrong.
@@ -73,6 +76,9 @@ func (r *Report) Clean() bool {
 
 // fetchRun is the repair of a run that is invalid here.
 const fetchRun = "fetch the run from another clone"
+
+// fetchInitiative is likewise of an initiative.
+const fetchInitiative = "fetch the initiative from another clone of the workspace"
 
 // WorkTree is the work tree of the project whose runs are checked, as the store sees it.
 type WorkTree interface {
@@ -111,6 +117,11 @@ func Check(ctx context.Context, repo *git.Repository, tree WorkTree, opt Options
 			return nil, err
 		}
 		if err := f.goneWitnessed(); err != nil {
+			return nil, err
+		}
+	}
+	if opt.Run == "*" {
+		if err := f.initiatives("*"); err != nil {
 			return nil, err
 		}
 	}
@@ -315,33 +326,41 @@ func (f *checker) runs() ([]git.Ref, error) {
 	var out []git.Ref
 	for _, ref := range refs {
 		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
-		switch _, err := git.RunRef(run); {
-		case err != nil:
+		if _, err := git.RunRef(run); err != nil {
 			f.find(Finding{
 				Code:    fail.CodeBadRefName,
 				Run:     run,
 				Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name),
 				Repair:  "git update-ref -d " + ref.Name,
 			})
-		case ref.Target != "":
-			f.find(Finding{
-				Code:    fail.CodeRefSymbolic,
-				Run:     run,
-				Message: fmt.Sprintf("the ref %s is symbolic", ref.Name),
-				Repair:  "git symbolic-ref -d " + ref.Name,
-			})
-		case ref.Broken || ref.OID == "":
-			f.find(Finding{
-				Code:    fail.CodeRefBroken,
-				Run:     run,
-				Message: fmt.Sprintf("the ref %s holds no object id", ref.Name),
-				Repair:  git.MendBroken(ref.Name),
-			})
-		default:
+		} else if f.leads(ref, run) {
 			out = append(out, ref)
 		}
 	}
 	return out, nil
+}
+
+// leads reports whether the ref of a run or an initiative holds an object id; otherwise it finds why not.
+func (f *checker) leads(ref git.Ref, run string) bool {
+	switch {
+	case ref.Target != "":
+		f.find(Finding{
+			Code:    fail.CodeRefSymbolic,
+			Run:     run,
+			Message: fmt.Sprintf("the ref %s is symbolic", ref.Name),
+			Repair:  "git symbolic-ref -d " + ref.Name,
+		})
+	case ref.Broken || ref.OID == "":
+		f.find(Finding{
+			Code:    fail.CodeRefBroken,
+			Run:     run,
+			Message: fmt.Sprintf("the ref %s holds no object id", ref.Name),
+			Repair:  git.MendBroken(ref.Name),
+		})
+	default:
+		return true
+	}
+	return false
 }
 
 // CheckRuns checks the operations of runs, whose tips are refs, as Check does with replay.

@@ -43,7 +43,7 @@ var thorough = []string{
 	"join_files", "look", "man", "monarchic_bindings", "monarchic_export", "monarchic_import",
 	"monarchic_import_diamond", "monarchic_lease", "monarchic_message", "monarchic_validate", "multi_abandon",
 	"multi_ahead", "multi_arrives", "multi_authority", "multi_auto", "multi_badinput", "multi_behind",
-	"multi_clash", "multi_concurrent", "multi_config", "multi_counted", "multi_full", "multi_hooks",
+	"multi_clash", "multi_concurrent", "multi_config", "multi_counted", "multi_fsck", "multi_full", "multi_hooks",
 	"multi_initiative", "multi_joined", "multi_joined_member", "multi_killed", "multi_lapsed", "multi_left", "multi_machines", "multi_new",
 	"multi_own", "multi_recover", "multi_reissue", "multi_remote", "multi_signers", "multi_squashed",
 	"multi_travel", "multi_votes", "multi_ways", "notify_webhooks", "policy_test", "private_links", "project_moved",

@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/shared"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -23,7 +24,8 @@ func NewFsckCommand(f *term.Factory) *ucli.Command {
 			"working files, which it reads whole. With --replay it applies every operation again and compares the " +
 			"outcome with the record. Exit status 12 if a record or ledger cannot be trusted, 1 for other " +
 			"findings. fsck changes nothing; each finding names the command that repairs it. In a bare repository, " +
-			"such as a server's, it checks or compares every run there, and no working files.\n\n" +
+			"such as a server's, it checks or compares every run there, and no working files. In the workspace of an " +
+			"initiative it checks the record of that and its files; each repository checks its own run.\n\n" +
 			"With --against SIDE it compares the runs here with those of a remote, a git bundle or an export, and " +
 			"takes nothing over. Exit status 12 if a run there went back, was rewritten or is not valid, 1 if both " +
 			"sides have new operations, 0 if they are equal or only one is ahead.",
@@ -86,6 +88,15 @@ func openFsck(ctx context.Context, f *term.Factory) (*checked, error) {
 }
 
 func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
+	if coordinator.IsWorkspace(f.Dir()) {
+		return shared.WithWorkspace(f, func(co *coordinator.Coordinator) error {
+			report, err := co.Fsck(ctx, o.Run)
+			if err != nil {
+				return err
+			}
+			return toldFsck(f, report, false, "No initiative is recorded here")
+		})
+	}
 	s, err := openFsck(ctx, f)
 	if err != nil {
 		return err
@@ -112,6 +123,15 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	if err != nil {
 		return err
 	}
+	none := "No run is recorded here"
+	if !s.bare {
+		none += "; the working files were checked"
+	}
+	return toldFsck(f, report, o.Replay, none)
+}
+
+// toldFsck prints a report, and ends with its result; none says that nothing is recorded.
+func toldFsck(f *term.Factory, report *runner.FsckReport, replay bool, none string) error {
 	rows := []*ojson.Object{}
 	wrong := 0
 	var gravest *runner.FsckFinding // the first one that breaks the run's integrity
@@ -130,8 +150,8 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 		}
 	}
 	payload := ojson.NewObject("clean", report.Clean(), "runs", report.Runs, "operations", report.Ops,
-		"replayed", report.Replayed,
-		"not_replayable", report.Skipped, "findings", rows)
+		"replayed", report.Replayed, "not_replayable", report.Skipped,
+		"initiatives", report.Initiatives, "changes", report.Changes, "findings", rows)
 	if gravest != nil {
 		// The findings are the answer; the error member only classifies it.
 		e := ojson.NewObject("code", gravest.Code, "message", gravest.Message)
@@ -140,7 +160,7 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 		}
 		payload.Set("error", e)
 	}
-	f.Out.Emit(payload, func(p *term.Printer) { printFsck(p, report, o.Replay, wrong, s.bare) })
+	f.Out.Emit(payload, func(p *term.Printer) { printFsck(p, report, replay, wrong, none) })
 	switch {
 	case gravest != nil:
 		return term.ExitSilently(term.ExitIntegrity)
@@ -157,7 +177,7 @@ func breaksIntegrity(code string) bool {
 		slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
 }
 
-func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong int, bare bool) {
+func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong int, none string) {
 	for _, v := range report.Findings {
 		mark, style := "error", p.Red
 		switch {
@@ -178,19 +198,22 @@ func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong in
 			p.Printf("%s fix: %s\n", term.Pad("", 7), term.OneLine(v.Repair))
 		}
 	}
-	what := term.Counted(report.Ops, "operation") + " of " + term.Counted(report.Runs, "run") + " checked"
-	if replay {
-		what += ", " + strconv.Itoa(report.Replayed) + " replayed"
-		if report.Skipped > 0 {
-			what += ", " + strconv.Itoa(report.Skipped) + " compared only"
+	what := none
+	if report.Runs > 0 {
+		what = term.Counted(report.Ops, "operation") + " of " + term.Counted(report.Runs, "run") + " checked"
+		if replay {
+			what += ", " + strconv.Itoa(report.Replayed) + " replayed"
+			if report.Skipped > 0 {
+				what += ", " + strconv.Itoa(report.Skipped) + " compared only"
+			}
 		}
 	}
-	switch {
-	case report.Runs > 0:
-	case bare:
-		what = "No run is recorded here"
-	default:
-		what = "No run is recorded here; the working files were checked"
+	if report.Initiatives > 0 {
+		changes := term.Counted(report.Changes, "change") + " of " + term.Counted(report.Initiatives, "initiative") + " checked"
+		if report.Runs > 0 {
+			changes = what + "; " + changes
+		}
+		what = changes
 	}
 	if wrong == 0 {
 		p.Printf("%s: %s\n", what, p.Green("nothing wrong"))
