@@ -141,7 +141,7 @@ func (c *Coordinator) withSaid(ctx context.Context, tx *Tx, said *initiative.Sai
 		return "", err
 	}
 	for _, v := range y.Votes {
-		c.note(fmt.Sprintf("the yes of %s to gate %s counts beside those of other machines", v.Who(), g.Gate))
+		c.note(fmt.Sprintf("the approval of gate %s by %s counts beside those of other machines", g.Gate, v.Who()))
 	}
 	if y.Denied {
 		c.note("gate " + g.Gate + " was denied here while other machines agreed to it: it is denied")

@@ -122,8 +122,9 @@ func reportOf(name string, passages []initiative.Passage, acts []initiative.Act)
 					Code:      approval.FindUnsigned,
 					Gate:      p.Gate,
 					Principal: v.Principal,
-					Message:   "the yes of " + v.Who() + " to gate " + wire.Quoted(p.Gate) + " is a name from git's configuration and proves nothing",
-					Note:      true,
+					Message: "gate " + wire.Quoted(p.Gate) + " was approved without a signature by " + v.Who() +
+						": a name from git's configuration proves nothing",
+					Note: true,
 				})
 			}
 			out.Sayings = append(out.Sayings, approval.Judged{Stands: stands, Saying: &approval.Saying{

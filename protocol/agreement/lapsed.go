@@ -64,7 +64,7 @@ func AnySigned(votes []*run.Vote) bool {
 	return slices.ContainsFunc(votes, func(v *run.Vote) bool { return v.Statement != "" })
 }
 
-// revokedSince returns why the key of an approval counts no more, nil if it does. The owner's own revocation of it, or
+// revokedSince returns why the key of an approval no longer counts, nil if it does. The owner's own revocation of it, or
 // that of the authority above it, can only be found with the signature.
 func revokedSince(signers *attest.Signers, v *run.Vote, envelope []byte) *wire.Error {
 	if refusal := signers.Revoked(v.KeyID, v.Key); refusal != nil {
@@ -98,7 +98,7 @@ func (d *Decision) lapsed(v *run.Vote, why *wire.Error) *wire.Error {
 	return &wire.Error{
 		Code:  why.Code,
 		Field: "gates." + d.Gate,
-		Message: fmt.Sprintf("The yes of %s to %s counts no more: %s.", v.Principal, d.Subject(),
+		Message: fmt.Sprintf("The approval of %s by %s no longer counts: %s.", d.Subject(), v.Principal,
 			strings.TrimSuffix(why.Message, ".")),
 		Hint: refuse + " closes the gate, and " + asks + take,
 	}

@@ -198,7 +198,7 @@ func (x *exported) row(row *ojson.Object) {
 			}
 		case rule != nil && rule.Signed:
 			x.fail(row, v, agreement.CodeSignatureRequired,
-				"the yes of "+v.Principal+" lacks the signature that the rule of gate "+
+				"the approval by "+v.Principal+" lacks the signature that the rule of gate "+
 					wire.Quoted(row.String("gate_id"))+" wants")
 			continue
 		}

@@ -219,8 +219,8 @@ func (v *verifier) stands(s *Saying, confirmed bool) string {
 		return StandsUnsigned
 	default:
 		note.Code = FindUnsigned
-		note.Message = "the yes of " + cmp.Or(s.Principal, s.Name, "a person without a name") + " to " + where +
-			" is a name from git's configuration and proves nothing"
+		note.Message = where + " was approved without a signature by " +
+			cmp.Or(s.Principal, s.Name, "a person without a name") + ": a name from git's configuration proves nothing"
 	}
 	v.report.Findings = append(v.report.Findings, note)
 	switch {
@@ -476,18 +476,18 @@ func (v *verifier) agreed(a *Act, m *agreement.Moment, d *agreement.Decision, ro
 		switch {
 		case vote.Content != content:
 			mark.Code = agreement.CodeStatementMismatch
-			mark.Message = "the yes of " + vote.Principal + " is to other bytes than those approved"
+			mark.Message = vote.Principal + " approved other bytes than those that passed"
 		case vote.Statement == "":
 			for _, r := range d.Rules {
 				if r.Signed {
 					mark.Code = agreement.CodeSignatureRequired
-					mark.Message = "the yes of " + vote.Principal + " lacks the signature that the rule of " +
+					mark.Message = "the approval by " + vote.Principal + " lacks the signature that the rule of " +
 						d.Subject() + " wants"
 				}
 			}
 		case proof != nil && v.refusedSince(a, v.chain[v.provenIn[vote.Statement]]):
 			mark.Code = agreement.CodeStatementReplayed
-			mark.Message = "the yes of " + vote.Principal + " was given before a person said no"
+			mark.Message = "the approval by " + vote.Principal + " was given before a person denied it"
 		case proof == nil && !v.failed[vote.Statement]:
 			mark.Code, mark.Message = FindStatementMissing, "the record does not hold the statement of "+vote.Principal
 		case proof != nil && (!agreement.SamePerson(proof.Principal, vote.Principal) || proof.Key != vote.Key):

@@ -259,8 +259,8 @@ func (c *Scene) deniedVotes(ctx context.Context, q Question) error {
 	return &wire.Error{
 		Code:  agreement.CodeStatementReplayed,
 		Field: "gates." + q.Gate,
-		Message: fmt.Sprintf("The yes of %s to gate %s is from before a person denied it; a restore brought it back.",
-			votes[0].Who(), wire.Quoted(q.Gate)),
+		Message: fmt.Sprintf("The approval of gate %s by %s is from before a person denied it; a restore brought it back.",
+			wire.Quoted(q.Gate), votes[0].Who()),
 		Hint: "git agentxchain approve --deny --reason TEXT closes the gate again; the next turn asks again",
 	}
 }

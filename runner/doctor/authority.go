@@ -20,7 +20,7 @@ func (d *doctor) authority(cfg *config.Config) {
 	}
 	if cfg.Authority == nil {
 		d.add("config", LevelWarning, "add authority to "+wire.ConfigPath+" (docs/spec/configuration.md)",
-			"%s does not say who approves gates: a turn can write a sign-off itself, and any person's yes counts",
+			"%s does not say who approves gates: a turn can write a sign-off itself, and the approval of any person counts",
 			wire.ConfigPath)
 		return
 	}

@@ -131,7 +131,7 @@ func (p Project) betweenTurns(
 		first := "Commit or stash " + wire.ListSome(dirty, 3) + " first: that belongs to no turn"
 		if signed := signoffs(st.View, dirty); len(signed) > 0 {
 			// The approval could not commit it, or was interrupted before. A stash would remove the yes.
-			first = "Commit " + wire.ListSome(signed, 3) + " first: the yes of an approval is in it"
+			first = "Commit " + wire.ListSome(signed, 3) + " first: an approval is signed there"
 		}
 		return &protocol.NextAction{
 			Command: "git status",
