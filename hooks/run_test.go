@@ -160,11 +160,21 @@ func TestNoShell(t *testing.T) {
 
 func TestProgramMissing(t *testing.T) {
 	r := project(t)
-	for _, argv := range [][]string{{"no-such-program-anywhere"}, {"./none"}, {"/no/such/file"}, nil} {
+	if err := os.WriteFile(filepath.Join(r.Root, "plain.sh"), []byte("#!/bin/sh\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for why, argv := range map[string][]string{
+		"no-such-program-anywhere is not on PATH": {"no-such-program-anywhere"},
+		"./none does not exist":                   {"./none"},
+		"/no/such/file does not exist":            {"/no/such/file"},
+		"./plain.sh is not executable":            {"./plain.sh"},
+		"it names no command":                     nil,
+	} {
 		h := shell("h", "", true)
 		h.Command = argv
 		out := run(t, r, call(), h)
-		if e := out.Entries[0]; e.Action != ActionBlockedFailure || e.ExitCode != nil || e.Stderr == "" ||
+		if e := out.Entries[0]; e.Action != ActionBlockedFailure || e.ExitCode != nil ||
+			e.Stderr != "the program could not be started: "+why ||
 			messageText(e.Message) != `Hook "h" failed (exit code null)` {
 			t.Errorf("%q: %s", argv, ojson.Compact(e.Row()))
 		}

@@ -3,8 +3,10 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -54,7 +56,7 @@ func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) att
 	}
 	switch {
 	case res.StartErr != nil:
-		a.stderr = "the program could not be started: " + res.StartErr.Error()
+		a.stderr = "the program could not be started: " + cmp.Or(h.problem(r.Root, os.LookupEnv), res.StartErr.Error())
 	case res.Overflow:
 		a.exit = nil // its exit status does not count
 		a.stderr = join(fmt.Sprintf("the hook was ended: it said more than %d bytes", maxOutput), a.stderr)

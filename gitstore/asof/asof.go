@@ -168,6 +168,10 @@ func (l *layout) checkout(head string, documents []string) error {
 		err = l.run("-c", "advice.detachedHead=false", "checkout", "-q", "--force", "--detach", head)
 	}
 	if err == nil {
+		// The index keeps which files stay out. No command is to take the layout for a checkout that a person made
+		// sparse, and tell them to add to it.
+		_ = l.run("config", "--unset", "core.sparseCheckout")
+		_ = os.Remove(sparse)
 		return nil
 	}
 	// Files missing from a partial clone stay missing; the record is what counts.

@@ -30,7 +30,7 @@ func (d *doctor) hooks(c *config.Config) {
 		if p.Blocking {
 			level = LevelError
 		}
-		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+wire.ConfigPath,
+		d.add("hooks", level, "install, export or make executable what it needs, or change hooks."+p.Phase+" in "+wire.ConfigPath,
 			"%s hook %s: %s", p.Phase, p.Hook, p.Message)
 	}
 	if len(problems) == 0 {

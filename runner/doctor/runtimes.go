@@ -88,7 +88,7 @@ func (d *doctor) probe(ctx context.Context, c *config.Config,
 		if p := d.runtimeProblem(rt); p != "" {
 			return answer(runtimes.Finding{
 				Message: p,
-				Hint:    "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath,
+				Hint:    "install, export or make executable what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath,
 			})
 		}
 		return answer()
