@@ -213,14 +213,14 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 		return r, nil, term.UsageErrorf("--agent is for a new project; this one has runtimes in agentxchain.json")
 	}
 	s := v.State
-	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
+	if s.Status == wire.StatusIdle || s.Status.Ended() && o.NewRun {
 		s = run.FreshState(v.Config, "")
 		s.Status = wire.StatusActive
 	}
 	if refusal := charters.Takes(s); refusal != nil {
-		if s.Status == wire.StatusCompleted {
-			refusal.Message, refusal.Hint = "Run "+s.Run()+" is complete; another one starts only on purpose.",
-				"git agentxchain monarchic import --new-run"
+		if s.Status.Ended() {
+			refusal.Message = "Run " + s.Run() + " is over; another one starts only on purpose."
+			refusal.Hint = "git agentxchain monarchic import --new-run " + wire.ShellWord(o.File)
 		}
 		return r, nil, refusal
 	}

@@ -5,6 +5,7 @@ package control
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -27,10 +28,11 @@ type told struct {
 
 // tale is a report and its answer.
 type tale struct {
-	said string // see reported
+	said string // see whole
 	out  *pb.ReportStepOutcomeResponse
 }
 
+// put remembers the answer to a report that said so much, see whole.
 func (t *told) put(h lease.Holder, said string, out *pb.ReportStepOutcomeResponse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +50,8 @@ func (t *told) get(h lease.Holder) (tale, bool) {
 }
 
 // answered returns the answer that ended the lease of h: remembered, else derived from the record. It is nil when the
-// lease did not end by a report, or when another outcome was accepted than is reported now.
+// lease did not end by a report, or when another outcome was accepted than is reported now. The record has no report
+// as it came, so that after a restart the status alone is compared.
 func (s *Server) answered(ctx context.Context, h lease.Holder,
 	req *pb.ReportStepOutcomeRequest) *pb.ReportStepOutcomeResponse {
 	said := reported(req)
@@ -56,7 +59,9 @@ func (s *Server) answered(ctx context.Context, h lease.Holder,
 		return nil
 	}
 	if before, ok := s.told.get(h); ok {
-		if before.out.Accepted && before.said != said {
+		// A report of the status alone says nothing else than the one that was accepted.
+		if before.out.Accepted && before.said != whole(req, said) &&
+			(whole(req, said) != said || !strings.HasPrefix(before.said, said+" ")) {
 			return nil
 		}
 		return before.out
@@ -100,6 +105,21 @@ func reported(req *pb.ReportStepOutcomeRequest) string {
 		return givenBack
 	}
 	return (&deriving{req: req, run: req.GetRunOutcome()}).status()
+}
+
+// whole returns what a report says of the turn: its status, and a digest of the result or of what one is derived from;
+// the status alone if there is neither.
+func whole(req *pb.ReportStepOutcomeRequest, said string) string {
+	given, _ := turnResult(req.Extensions)
+	if given == nil {
+		// Without what a runner that reports again may well say otherwise: times, events.
+		of := &pb.ReportStepOutcomeRequest{Artifacts: req.Artifacts, RunOutcome: req.RunOutcome, Failure: req.Failure}
+		given, _ = proto.MarshalOptions{Deterministic: true}.Marshal(of)
+	}
+	if said == givenBack || len(given) == 0 {
+		return said
+	}
+	return said + " " + wire.SHA256(given)
 }
 
 // agrees reports whether an outcome that says so may be what the record has for the turn.

@@ -340,6 +340,9 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if again := a.outcome(as.Lease, resultOf(as, "planned")); !again.Accepted {
 		t.Fatalf("reported again: %v", again.Failure)
 	}
+	// Another result would not be recorded any more, so it is not accepted either.
+	res = a.outcome(as.Lease, resultOf(as, "planned anew"))
+	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectTerminal)
 	b := s.register("worker-1", nil)
 	res = b.outcome(as.Lease, resultOf(as, "planned"))
 	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectTerminal)

@@ -73,7 +73,7 @@ func (s *Server) newOutcomeResponse() *pb.ReportStepOutcomeResponse {
 // outcome is a report that may be judged.
 type outcome struct {
 	h       lease.Holder
-	said    string // see reported
+	said    string // see whole
 	given   []byte // the turn's result; nil gives back the turn
 	reason  string // why it is given back
 	payload *ojson.Object
@@ -85,7 +85,7 @@ func (s *Server) read(ctx context.Context, req *pb.ReportStepOutcomeRequest,
 	if bad := inadmissible(req); bad != nil {
 		return nil, bad, nil
 	}
-	o := &outcome{h: h, said: reported(req)}
+	o := &outcome{h: h, said: whole(req, reported(req))}
 	var bad *pb.FailureDetail
 	if o.payload, bad = progress(req.Events, req.Artifacts); bad != nil {
 		return nil, bad, nil
