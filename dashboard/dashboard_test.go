@@ -359,6 +359,11 @@ func TestProjectTakenAway(t *testing.T) {
 	}
 	move(dir, dir+".moved")
 	shows("is gone.", "git agentxchain dashboard stop")
+	if err := os.CopyFS(dir, os.DirFS(dir+".moved")); err != nil { // as if it were cloned anew
+		t.Fatal(err)
+	}
+	shows("is another one than when this dashboard began.", "git agentxchain dashboard")
+	move(dir, dir+".anew")
 	move(dir+".moved", dir)
 	shows("1 turn is under way", "git agentxchain accept")
 }

@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -387,6 +388,32 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	if res := a.outcome(next.Lease, resultOf(next, "better")); !res.Accepted {
 		t.Fatalf("the second attempt: %v", res.Failure)
 	}
+}
+
+// TestAnotherProjectInItsPlace: a project that is cloned anew below a service is not mixed up with the one that it has
+// open.
+func TestAnotherProjectInItsPlace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory that is open is not moved there")
+	}
+	s := serve(t, nil)
+	a := s.register("worker-1", nil)
+	refused := func(why string) {
+		t.Helper()
+		_, err := s.c.AcquireLease(t.Context(), &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: a.id,
+			SessionId: a.session, AvailableSlots: 1})
+		if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), why) {
+			t.Errorf("answered %v", err)
+		}
+	}
+	aside := s.dir + ".aside"
+	must(t, os.Rename(s.dir, aside))
+	refused("is gone")
+	must(t, os.CopyFS(s.dir, os.DirFS(aside)))
+	refused("is another one than when this service began")
+	must(t, os.RemoveAll(s.dir))
+	must(t, os.Rename(aside, s.dir))
+	_ = a.lease()
 }
 
 func TestResumeAfterRestart(t *testing.T) {

@@ -201,6 +201,9 @@ func (s *Server) intercept(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, err
 			}
 		}
+		if err := s.here(); err != nil {
+			return nil, err
+		}
 		return next(ctx, req)
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"net"
+	"os"
 	"sync"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/listen"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -79,6 +82,7 @@ type Server struct {
 	refusals refusals
 	parked   parked
 	told     told
+	place    os.FileInfo // the project's directory
 	release  func()
 }
 
@@ -111,11 +115,30 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 		return nil, err
 	}
 	s.release = release
+	if s.place, err = os.Stat(s.r.Record().Dir()); err != nil {
+		s.Close()
+		return nil, err
+	}
 	if s.sessions, err = openSessions(s.r.PrivateDir(), opt.Now); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// here refuses every call after the project's directory was removed or moved, or another was put in its place: what
+// we have open is no longer what is there, and runs of the two would be mixed up.
+func (s *Server) here() error {
+	dir := s.r.Record().Dir()
+	now, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return refuse(connect.CodeFailedPrecondition, "directory_unusable: the directory %s of this service is gone", dir)
+	case !os.SameFile(s.place, now):
+		return refuse(connect.CodeFailedPrecondition,
+			"directory_unusable: the directory %s is another one than when this service began; start it again", dir)
+	}
+	return nil
 }
 
 // start records the start of the service.
