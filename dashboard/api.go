@@ -51,7 +51,13 @@ type ask struct {
 func (s *Server) api(mux *http.ServeMux) {
 	on := func(path string, f func(*ask)) {
 		mux.HandleFunc("/api/"+path, func(w http.ResponseWriter, r *http.Request) {
-			f(&ask{m: s.model, s: s.model.now(), srv: s, q: r.URL.Query(), w: w, r: r, now: s.opt.Now()})
+			a := &ask{m: s.model, s: s.model.now(), srv: s, q: r.URL.Query(), w: w, r: r, now: s.opt.Now()}
+			// What is open is then not what is there.
+			if err, ok := a.s.SightErr.(*wire.Error); ok && err.Code == codeDirectory && path != "session" && path != "poll" {
+				apiError(w, http.StatusInternalServerError, err.Code, err.Message)
+				return
+			}
+			f(a)
 		})
 	}
 	doc := func(path string, f func(*ask) any) {

@@ -363,6 +363,11 @@ func TestProjectTakenAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("is another one than when this dashboard began.", "git agentxchain dashboard")
+	for _, path := range []string{"state", "history"} {
+		if got := v.api(path, 500).(map[string]any); got["code"] != "directory_unusable" {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
 	move(dir, dir+".anew")
 	move(dir+".moved", dir)
 	shows("1 turn is under way", "git agentxchain accept")

@@ -183,18 +183,20 @@ func (m *model) refresh(ctx context.Context) error {
 	return nil
 }
 
+const codeDirectory = "directory_unusable"
+
 // gone tells of a project that was taken away while we show it, nil of one that is there.
 func (m *model) gone(s *snapshot) error {
 	now, err := os.Stat(m.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &wire.Error{Code: "directory_unusable", Message: "The directory " + m.dir + " is gone.",
+		return &wire.Error{Code: codeDirectory, Message: "The directory " + m.dir + " is gone.",
 			Hint: "bring it back; or where the project is now: git agentxchain dashboard stop, then git agentxchain " +
 				"dashboard"}
 	case err == nil:
 		// Cloned anew, for example: the files that we have open are those of the earlier one.
 		if ours, err := m.root.Stat("."); err == nil && !os.SameFile(ours, now) {
-			return &wire.Error{Code: "directory_unusable",
+			return &wire.Error{Code: codeDirectory,
 				Message: "The directory " + m.dir + " is another one than when this dashboard began.",
 				Hint:    "end it, with Ctrl-C where it runs or by its process id " + strconv.Itoa(os.Getpid()) +
 					", then: git agentxchain dashboard"}
