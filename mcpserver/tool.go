@@ -198,7 +198,9 @@ func failed(err error, root string) *ojson.Object {
 	f := runner.OutcomeOf(err)
 	switch f.Code {
 	case "not_a_project", "not_a_git_repository", "not_governed":
-		f.Error = "No governed project found at " + root
+		f.Error = "No governed project found at " + root + ": " + f.Error
+		f.Hint = "tell a person: the server serves the project around the directory that it is started in; " +
+			"git-agentxchain -C DIRECTORY mcp names another. " + f.Hint
 	}
 	o := ojson.NewObject("ok", false, "error", f.Error, "code", f.Code)
 	switch {

@@ -288,7 +288,8 @@ func (in *installer) keep(name, path string) (string, error) {
 	}
 	if link == "" && looksLikeOurs(text) {
 		e := refuse(CodeHooksForeign, "%s was made by git-agentxchain and changed since; it is left as it is", path)
-		e.Hint = "move your change into a hook of its own, remove the file, then: git agentxchain hooks install"
+		e.Hint = "remove the file, put what was added to it into a hook of its own in its place, then: " +
+			"git agentxchain hooks install"
 		return "", e
 	}
 	kept := path + keptSuffix

@@ -277,8 +277,12 @@ func TestUnknownTextIsNeverOverwritten(t *testing.T) {
 	edited := string(text) + "echo mine\n"
 	w.write(path, edited, 0o755)
 	if rec.Way == WayDirectory {
-		if _, err := Install(context.Background(), w.repo, Options{Binary: w.bin}); err == nil {
-			t.Error("an edited script was written over")
+		// Lines at its beginning too, where the manual of git-lfs puts its own: such a script is not another's hook.
+		for _, text := range []string{"#!/bin/sh\necho mine\n" + strings.TrimPrefix(string(text), "#!/bin/sh\n"), edited} {
+			w.write(path, text, 0o755)
+			if _, err := Install(context.Background(), w.repo, Options{Binary: w.bin}); err == nil {
+				t.Error("an edited script was written over")
+			}
 		}
 	}
 	if _, err := Uninstall(context.Background(), w.repo, ""); err == nil {

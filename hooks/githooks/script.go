@@ -160,7 +160,8 @@ func (s script) chained(dir string) string {
 // quote returns s as one literal shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// looksLikeOurs reports whether a script claims to be ours, changed or not.
+// looksLikeOurs reports whether a script claims to be ours, changed or not, wherever lines were added. One that was
+// taken for the hook of another would be kept as the hook that runs first, and so run itself without an end.
 func looksLikeOurs(text []byte) bool {
-	return strings.HasPrefix(string(text), "#!/bin/sh\n"+signature)
+	return strings.Contains(string(text), "\n"+signature)
 }

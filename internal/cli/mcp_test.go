@@ -312,7 +312,10 @@ func TestMCPWithoutAProject(t *testing.T) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", os.TempDir())
 	dir := t.TempDir()
 	a := newAgent(t, dir)
-	a.refused("agentxchain_status", nil, "No governed project found at "+dir)
+	o := a.refused("agentxchain_status", nil, "No governed project found at "+dir+": ")
+	if !strings.Contains(o.String("hint"), "git-agentxchain -C DIRECTORY mcp") {
+		t.Errorf("%s", ojson.Compact(o))
+	}
 	if _, err := a.s.ReadResource(context.Background(),
 		&mcp.ReadResourceParams{URI: "agentxchain://state"}); err == nil {
 		t.Error("a state of nothing")
