@@ -198,7 +198,7 @@ func (m *model) gone(s *snapshot) error {
 		if ours, err := m.root.Stat("."); err == nil && !os.SameFile(ours, now) {
 			return &wire.Error{Code: codeDirectory,
 				Message: "The directory " + m.dir + " is another one than when this dashboard began.",
-				Hint:    "end it, with Ctrl-C where it runs or by its process id " + strconv.Itoa(os.Getpid()) +
+				Hint: "end it, with Ctrl-C where it runs or by its process id " + strconv.Itoa(os.Getpid()) +
 					", then: git agentxchain dashboard"}
 		}
 	}
