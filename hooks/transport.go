@@ -56,7 +56,7 @@ func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) att
 	}
 	switch {
 	case res.StartErr != nil:
-		a.stderr = "the program could not be started: " + cmp.Or(h.problem(r.Root, os.LookupEnv), res.StartErr.Error())
+		a.stderr = r.notStarted(h, res.StartErr)
 	case res.Overflow:
 		a.exit = nil // its exit status does not count
 		a.stderr = join(fmt.Sprintf("the hook was ended: it said more than %d bytes", maxOutput), a.stderr)
@@ -67,6 +67,11 @@ func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) att
 		a.exit = nil // it was ended, even if it then chose a status
 	}
 	return a
+}
+
+// notStarted says why a program could not be started: what the hook lacks, in words, else as the system puts it.
+func (r *Runner) notStarted(h Hook, err error) string {
+	return "the program could not be started: " + cmp.Or(h.problem(r.Root, os.LookupEnv), err.Error())
 }
 
 func join(first, rest string) string {
