@@ -89,12 +89,12 @@ func pendingGateObject(g *gate.Pending) *ojson.Object {
 		"gate_actions", actionRows(g.Actions),
 		"approvals", run.VoteRows(g.Approvals),
 		"approvals_dropped", run.VoteRows(g.Dropped),
-		"approvals_lapsed", agreement.LapseRows(g.Lapsed),
 		"authority", shared.RuleObject(g.Rule),
 		"signs", wire.NonNil(g.Signs),
 		"notes", noteRows(g.Result.Warnings),
 		"yes", g.Yes,
 		"no", g.No,
+		"approvals_lapsed", agreement.LapseRows(g.Lapsed),
 	)
 }
 
