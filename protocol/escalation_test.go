@@ -227,6 +227,8 @@ func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
 		"lone start": "a\n" + ledger.TasksOpenStart + "\nprecious",
 		"two starts": "a\n" + ledger.TasksOpenStart + "\nprecious\n" + ledger.TasksOpenStart + "\nold\n" +
 			ledger.TasksOpenEnd + "\nz",
+		"nested": ledger.TasksCompletedStart + "\na\n" + ledger.TasksOpenStart + "\n" + ledger.TasksOpenEnd + "\n" +
+			ledger.TasksCompletedEnd,
 		"foreign": "# Human Tasks\n" + ledger.TasksOpenStart + "\n## Open\n\n_No open human escalations._\n" +
 			ledger.TasksOpenEnd + "\n" + ledger.TasksCompletedStart +
 			"\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + ledger.TasksCompletedEnd + "\n",

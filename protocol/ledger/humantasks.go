@@ -6,6 +6,7 @@ package ledger
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -134,21 +135,27 @@ func taskSection(doc []byte, start, end string) string {
 	return string(doc[from+len(start) : to])
 }
 
-// findSection returns the offsets of the first start marker that is followed by its end marker with no other start
-// in between; -1 without such a pair. A lone marker is ordinary text: people may have written anything between it
-// and a distant end marker.
+// findSection returns the offsets of the first start marker that is followed by its end marker with no other marker in
+// between; -1 without such a pair. A lone marker, or a pair around markers, is ordinary text: people may have written
+// anything there.
 func findSection(doc []byte, start, end string) (from, to int) {
 	for off := 0; ; {
 		e := bytes.Index(doc[off:], []byte(end))
 		if e < 0 {
 			return -1, -1
 		}
-		e += off
-		if s := bytes.LastIndex(doc[off:e], []byte(start)); s >= 0 {
-			return off + s, e
+		s := bytes.LastIndex(doc[off:off+e], []byte(start))
+		if s >= 0 && !marked(doc[off+s+len(start):off+e]) {
+			return off + s, off + e
 		}
-		off = e + len(end)
+		off += e + len(end)
 	}
+}
+
+// marked reports whether a text contains the marker of a section.
+func marked(text []byte) bool {
+	return slices.ContainsFunc([]string{TasksOpenStart, TasksOpenEnd, TasksCompletedStart, TasksCompletedEnd},
+		func(m string) bool { return bytes.Contains(text, []byte(m)) })
 }
 
 func replaceSection(doc []byte, start, end, body, nl string) []byte {
